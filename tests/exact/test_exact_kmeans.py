@@ -383,6 +383,24 @@ def test_better_clusterings_are_searched_for_ever_less_often_and_in_the_last_nod
     assert searched == [21, 20, 18, 14, 6, 0]
 
 
+def test_a_node_that_ended_when_time_was_over_stays_open_without_children():
+    class Late(_Counted):
+        def run(self, upper_bound, gap, budget, on_progress=None):
+            while not budget.expired():
+                pass
+            return super().run(upper_bound, gap, budget)
+
+        def children(self, pair):
+            raise AssertionError("they would not be bounded")
+
+    X = np.arange(6.0)[:, None]
+    searched = []
+    tree = Tree(ProofTask(X, Problem.build(X, 2)), gap=1e-6, budget=Budget(0.01), improve=searched.append)
+    tree.offer(np.array([0, 0, 0, 1, 1, 1], dtype=np.int32))
+    tree.search(Late(3))
+    assert (tree.n_nodes, tree.lower_bound, searched) == (1, 0.0, [])
+
+
 @pytest.mark.parametrize("bound", ["columns", "column-generation", "sdp"])
 def test_the_bound_that_proved_is_named(bound):
     X = np.random.default_rng(0).normal(size=(20, 13))

@@ -11,7 +11,7 @@ import pytest
 from effort import examples
 from konstrain import _core
 from konstrain.constraints import Problem
-from konstrain.exact.columns.cluster_constraints import ClusterRules
+from konstrain.exact.columns.cluster_constraints import ClusterRules, MaxSoftViolations
 from konstrain.exact.columns.pricing import Pricer
 from konstrain.stop import Budget
 
@@ -194,3 +194,23 @@ def test_cost_of_a_column_counts_the_scatter_within_blocks():
     pricer = Pricer(problem, ClusterRules.of(problem, ()))
     assert pricer.cost((0,)) == pytest.approx(2.0)
     assert pricer.cost((0, 1)) == pytest.approx(np.var([0.0, 2.0, 5.0]) * 3)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_admissible_part_is_that_of_blocks_taken_one_by_one(seed):
+    """Also where all blocks may join, which is seen at once."""
+    rng = np.random.default_rng(seed)
+    cannot = [tuple(rng.choice(12, 2, replace=False)) for _ in range(3)]
+    problem = Problem.build(rng.normal(size=(12, 2)), 4, must_link=[(0, 1)], cannot_link=cannot, size_max=6)
+    soft = MaxSoftViolations([(2, 3), (4, 5), (6, 7)], 1)
+    pricer = Pricer(problem, ClusterRules.of(problem, [soft]))
+    n_whole = 0
+    for size in range(9):
+        blocks = np.sort(rng.choice(problem.n_blocks, size, replace=False)).tolist()
+        kept = []
+        for block in blocks:
+            if pricer._joins(kept, block):
+                kept.append(block)
+        assert pricer.admissible_part(blocks) == tuple(kept)
+        n_whole += kept == blocks and size > 1
+    assert n_whole > 0

@@ -165,6 +165,10 @@ class Tree:
         if self._is_pruned(node):
             self._pruned = min(self._pruned, node.lower_bound)
             return False
+        if self.budget.expired():
+            # Stays open: its children, which take time to build, would not be bounded.
+            self._push(node)
+            return True
         pair = node.pair()
         self._improve(node, is_last=pair is None)
         if pair is None:

@@ -69,6 +69,8 @@ class Pricer:
         indices = np.zeros(0, dtype=np.int32)
         if problem.conflicts is not None:
             indptr, indices = problem.conflicts.indptr, problem.conflicts.indices
+        # The block that each entry of the conflicts' indices belongs to.
+        self._conflicting = np.repeat(np.arange(problem.n_blocks), np.diff(indptr))
         self._blocks = _core.PricingBlocks(
             self.mean,
             self.weight,
@@ -122,11 +124,24 @@ class Pricer:
 
     def admissible_part(self, blocks: Sequence[int]) -> Column:
         """Return as many of these blocks as may form a cluster, taken in order."""
+        if self._may_form_a_cluster(blocks):
+            return tuple(sorted(blocks))
         kept: list[int] = []
         for block in blocks:
             if self._joins(kept, block):
                 kept.append(block)
         return tuple(sorted(kept))
+
+    def _may_form_a_cluster(self, blocks: Sequence[int]) -> bool:
+        """Whether all of these blocks may, as far as that is seen at once: then every part of them may, too."""
+        if not blocks or self.rules.others:
+            return False
+        if self.conflicts is not None:
+            inside = np.zeros(self.weight.size, dtype=bool)
+            inside[list(blocks)] = True
+            if (inside[self._conflicting] & inside[self.conflicts.indices]).any():
+                return False
+        return self.rules.allows(np.array(blocks[:-1], dtype=np.int32), blocks[-1])
 
     def _joins(self, members: list[int], block: int) -> bool:
         if self.conflicts is not None:
