@@ -8,12 +8,6 @@ from scipy.sparse.csgraph import connected_components
 SIDE, N_REGIONS, SIZE_MIN = 24, 8, 40
 
 
-def positions() -> np.ndarray:
-    """Column and row of each area, on the scale of the attributes."""
-    at = np.indices((SIDE, SIDE)).reshape(2, -1).T.astype(float)
-    return (at - at.mean(axis=0)) / at.std(axis=0)
-
-
 def attributes() -> np.ndarray:
     """Three smooth fields with some noise, each of variance 1."""
     rng = np.random.default_rng(0)

@@ -87,7 +87,8 @@ def anneals(problem: Problem) -> bool:
     """Return whether `regions.RegionSearch` serves a problem: places, and bounds that unequal demand hardly fits.
 
     Such bounds leave Lloyd's loop in local optima from which moves across boundaries escape. Where the size of a
-    cluster may vary by as many mean blocks as there are clusters, both searches end alike, and annealing is slower.
+    cluster may vary by as many mean blocks as there are clusters, both searches end alike, and annealing is slower,
+    as under cannot-links.
     """
     n_blocks, n_features = problem.mean.shape
     has_sizes = problem.size_min is not None or problem.size_max is not None
