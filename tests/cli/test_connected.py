@@ -1,6 +1,7 @@
 """`--connected`: neighbours from a file, by nearest rows, by a triangulation; which verbs take it."""
 
 import json
+import re
 import sys
 
 import numpy as np
@@ -139,6 +140,25 @@ def test_fit_draws_a_map_of_places_that_are_connected(folder):
     assert "<!-- bounds at least 4 -->" in picture
 
 
+@pytest.mark.parametrize("places", [("--columns", "x,y", "--prepare", "none"), ("--geo", "y,x")])
+def test_the_page_draws_the_map(folder, places):
+    fit = ("fit", "places.csv", "-k", 2, "--id", "name", *places, "--connected", "edges.csv")
+    assert konstrain(*fit, "--report", "page.html", "-o", "labels.csv", folder=folder).code == 0
+    page = (folder / "page.html").read_text()
+    assert (page.count('class="area"'), page.count("<circle"), "<h2>Map</h2>" in page) == (8, 0, True)
+    labels = dict(line.split(",")[:2] for line in (folder / "labels.csv").read_text().splitlines()[1:])
+    assert all(f"<title>{name}: cluster {label}</title>" in page for name, label in labels.items())
+    assert re.search(r'class="border" d="M[\d., ]+', page)
+    assert re.findall(r'class="name"[^>]*>(\d+)<', page) == ["0", "1"]
+
+
+def test_the_page_has_dots_where_places_lie_on_one_line(folder):
+    (folder / "line.csv").write_text("name,x,y\n" + "".join(f"p{i},{i},{i}\n" for i in range(6)))
+    fit = ("fit", "line.csv", "-k", 2, "--id", "name", "--connected", "knn:2", "--plot", "map.png")
+    assert konstrain(*fit, "--report", "page.html", folder=folder).code == 0
+    assert (folder / "page.html").read_text().count("<circle") == 6
+
+
 def test_plot_draws_a_map_of_labels(folder):
     konstrain(*FIT, "--connected", "edges.csv", "-o", "labels.csv", folder=folder)
     plot = ("plot", "places.csv", "labels.csv", *FIT[4:-2], "--kind", "map", "-o", "map.svg")
@@ -179,11 +199,12 @@ def areas(folder):
 @pytest.mark.parametrize(("file", "rule"), [("areas.geojson", "rook"), ("areas.gpkg", "queen")])
 def test_polygons_are_a_table_with_neighbours_and_a_map(areas, file, rule):
     fit = ("fit", file, "-k", 3, "--id", "name", "--demand", "people", "--size-min", 70, "--connected", rule)
-    done = konstrain(*fit, "--plot", "map.svg", "-o", "labels.csv", "--json", folder=areas)
+    done = konstrain(*fit, "--plot", "map.svg", "--report", "page.html", "-o", "labels.csv", "--json", folder=areas)
     assert done.code == 0, done.err
     assert "distances in kilometres, from latitude 'centroid_lat' and longitude 'centroid_lon'" in done.err
     assert json.loads(done.out)["n_pieces"] == [1, 1, 1]
     assert "bounds at least 70" in (areas / "map.svg").read_text()
+    assert (areas / "page.html").read_text().count('class="area"') == 14
     assert konstrain("check", *fit[1:], folder=areas).code in (0, 4)
     plot = ("plot", file, "labels.csv", "--id", "name", "--kind", "map", "-o", "again.png")
     assert konstrain(*plot, folder=areas).code == 0

@@ -189,6 +189,7 @@ class FitSummary:
             (f"method {method}", *(getattr(note, "text", note) for note in notes)),
             self.name_of,
             self.given.features,
+            areas=self.given.map,
         )
         write_whole(path, page_of(contents).encode())
 

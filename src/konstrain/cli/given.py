@@ -26,6 +26,7 @@ from konstrain.tables import TablePlan
 from konstrain.tables.columns import Columns, Missing
 
 if TYPE_CHECKING:
+    from konstrain.plotting import MapAreas
     from konstrain.tables.models import SavedModel
 
 
@@ -60,12 +61,17 @@ class Given:
             return areas if self.prepared.kept is None else areas[self.prepared.kept]
         return project(self.X, names=self.features).rows if self.X.shape[1] == 2 else None
 
-    @property
-    def is_map(self) -> bool:
-        """Whether a picture of clusters is best a map: rows have areas, and neighbours or places without links."""
+    @cached_property
+    def map(self) -> "MapAreas | None":
+        """What a picture of clusters shows where rows have areas, and neighbours or places without links."""
+        from konstrain.plotting import map_areas
+
         has_links = any(pairs is not None for pairs in self.constraints.links.values())
         is_asked = self.constraints.connectivity is not None or (self.options.geo is not None and not has_links)
-        return is_asked and self.areas is not None
+        try:
+            return map_areas(self.areas) if is_asked and self.areas is not None else None
+        except ValueError:
+            return None  # Places on one line have no cells; polygons were checked before.
 
     def summary(self) -> dict[str, Any]:
         """What to tell a program about the data."""

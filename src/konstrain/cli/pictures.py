@@ -74,13 +74,13 @@ def draw_map(path: Path, given: Given, labels: Any) -> None:
     loads = {name: getattr(asked, name) for name in ("demand", "size_min", "size_max")}
     # Several resources are more than a map shows: it counts rows then.
     given_loads = loads if np.ndim(asked.demand) < 2 else {}
-    areas = map_areas(given.areas)
+    areas = given.map or map_areas(given.areas)
     draw(path, lambda ax: plot_map(areas, labels, ax=ax, **given_loads), size=areas.figure_size)
 
 
 def draw_fit(path: Path, given: Given, labels: Any, centers: Any) -> None:
     """Draw a map where rows are places or polygons, else rows by cluster with their links."""
-    if given.is_map:
+    if given.map is not None:
         draw_map(path, given, labels)
     else:
         draw_clusters(path, given, labels, centers)

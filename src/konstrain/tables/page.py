@@ -4,7 +4,7 @@ All in one file of HTML: no script, nothing is fetched, every text from the tabl
 reader's system prefers, light or dark.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any, Final
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from konstrain._messages import counted
 from konstrain.plotting._style import COLORS, COLORS_ON_DARK
+from konstrain.plotting.maps import MapAreas
 from konstrain.plotting.projection import project
 from konstrain.report import SHARE, Report, bound_message, pieces_message
 from konstrain.tables.profile import ClusterProfile, Trait, center_text, number_text
@@ -58,6 +59,7 @@ svg { display: block; max-width: 100%; height: auto; } .axis { fill: var(--faint
 .clusters { display: grid; grid-template-columns: repeat(auto-fill, minmax(260px, 1fr)); gap: 12px; }
 .cluster { border: 1px solid var(--line); border-radius: 8px; padding: 10px 12px; }
 .cluster h3 { margin: 0; font-size: 15px; }
+.area { stroke: var(--card); stroke-width: 0.2; } .border { fill: none; stroke: var(--ink); stroke-width: 1.6; }
 .bar { fill: currentColor; opacity: 0.85; } .zero { stroke: var(--faint); }
 .limit { stroke: var(--bad); stroke-width: 2; }
 /* Pictures shrink on a phone; their text must not. */
@@ -82,6 +84,7 @@ class PageContents:
     facts: Sequence[str] = ()
     name_of: Callable[[int], str] = str  # What a row is called.
     features: Sequence[str] | None = None  # What the columns of `X` are called.
+    areas: MapAreas | None = None  # Of a map, in place of dots.
 
 
 def page_of(contents: PageContents) -> str:
@@ -94,7 +97,7 @@ def page_of(contents: PageContents) -> str:
             f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>",
             f"<h1>{title}</h1>",
             *_summary(contents),
-            *_section("Rows", _scatter(contents)),
+            *_section("Map" if contents.areas else "Rows", _map(contents) if contents.areas else _scatter(contents)),
             *_section("Clusters", _clusters(contents)),
             *_section("Sizes", _sizes(contents.report)),
             *_section("Shares and resources", _held(contents.report)),
@@ -125,6 +128,38 @@ def _summary(contents: PageContents) -> Iterator[str]:
         yield f"<p>{escape(bound_message(report.lower_bound, report.gap))}</p>"
 
 
+def _map(contents: PageContents) -> Iterator[str]:
+    """Areas filled by cluster, with the borders of clusters and their numbers."""
+    areas, labels = contents.areas, contents.labels
+    assert areas is not None
+    on_paper = _scale(np.concatenate([ring for area in areas.polygons for rings in area for ring in rings]), True)
+
+    def path(lines: Iterable[NDArray[np.float64]]) -> str:
+        return "".join("M" + " ".join(f"{x:.1f},{y:.1f}" for x, y in on_paper(line).tolist()) for line in lines)
+
+    yield f'<svg viewBox="0 0 {WIDTH:g} {HEIGHT:g}" width="{WIDTH:g}" role="img" aria-label="map of the clusters">'
+    for row, area in enumerate(areas.polygons):
+        ends = path(ring for rings in area for ring in rings if len(ring))
+        name = f"<title>{escape(contents.name_of(row))}: cluster {labels[row]}</title>"
+        yield f'<path class="area" fill-rule="evenodd" fill="{_color(int(labels[row]))}" d="{ends}">{name}</path>'
+    yield f'<path class="border" d="{path(areas.borders_of(labels))}"/>'
+    found, codes = np.unique(labels, return_inverse=True)
+    yield from _names_of_clusters(found, on_paper(areas.numbers(codes, found.size)))
+    yield "</svg>"
+
+
+def _scale(points: NDArray[Any], has_one_scale: bool) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    """Return how points come to lie on the paper, whose second coordinate is from the top."""
+    low, extent = points.min(axis=0), np.ptp(points, axis=0)
+    paper = np.array([WIDTH, HEIGHT]) - 2 * MARGIN
+    scale = np.divide(paper, extent, out=np.full(2, np.inf), where=extent > 0)
+    scale = np.full(2, scale.min()) if has_one_scale else scale
+    # Where all rows are at one place, any scale will do.
+    scale[np.isinf(scale)] = 1.0
+    first = MARGIN + (paper - extent * scale) / 2
+    return lambda points: np.array([0.0, HEIGHT]) + (first + (points - low) * scale) * [1.0, -1.0]
+
+
 def _scatter(contents: PageContents) -> Iterator[str]:
     """Rows on a plane, a colour for each cluster."""
     if contents.X.shape[1] == 0 or (contents.X.shape[1] > 2 and len(contents.X) < 2):
@@ -133,22 +168,18 @@ def _scatter(contents: PageContents) -> Iterator[str]:
     shown = np.arange(len(contents.X))
     if shown.size > MOST_DOTS:
         shown = np.sort(np.random.default_rng(0).choice(shown, MOST_DOTS, replace=False))
-    low, extent = plane.rows.min(axis=0), np.ptp(plane.rows, axis=0)
-    paper = np.array([WIDTH, HEIGHT]) - 2 * MARGIN
-    scale = np.divide(paper, extent, out=np.full(2, np.inf), where=extent > 0)
-    scale = np.full(2, scale.min()) if plane.has_one_scale else scale
-    # Where all rows are at one place, any scale will do.
-    scale[np.isinf(scale)] = 1.0
-    places = MARGIN + (plane.rows - low) * scale + (paper - extent * scale) / 2
+    places = _scale(plane.rows, plane.has_one_scale)(plane.rows)
     yield f'<svg viewBox="0 0 {WIDTH:g} {HEIGHT + 48:g}" width="{WIDTH:g}" role="img" aria-label="rows by cluster">'
     for row, (x, y) in zip(shown.tolist(), places[shown].tolist(), strict=True):
         label = int(contents.labels[row])
         name = escape(contents.name_of(row))
         yield (
-            f'<circle cx="{x:.1f}" cy="{HEIGHT - y:.1f}" r="3.5" fill="{_color(label)}" fill-opacity="0.75">'
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{_color(label)}" fill-opacity="0.75">'
             f"<title>{name}: cluster {label}</title></circle>"
         )
-    yield from _names_of_clusters(places, contents.labels)
+    found = np.unique(contents.labels)
+    means = [places[contents.labels == label].mean(axis=0) for label in found]
+    yield from _names_of_clusters(found, np.array(means))
     # A line each: they are long at times.
     for line, (arrow, name) in enumerate(zip("→↑", plane.names, strict=True)):
         if name:
@@ -158,12 +189,9 @@ def _scatter(contents: PageContents) -> Iterator[str]:
         yield f'<p class="faint">{shown.size:,} of {len(contents.X):,} rows, drawn at random</p>'
 
 
-def _names_of_clusters(places: NDArray[np.float64], labels: NDArray[Any]) -> Iterator[str]:
-    """The number of each cluster, at the mean of its rows."""
-    found = np.unique(labels)
-    for label in found.tolist() if found.size <= MOST_NAMED else ():
-        x, y = places[labels == label].mean(axis=0).tolist()
-        yield f'<text class="name" x="{x:.1f}" y="{HEIGHT - y:.1f}">{label}</text>'
+def _names_of_clusters(names: NDArray[Any], places: NDArray[np.float64]) -> Iterator[str]:
+    for name, (x, y) in zip(names.tolist(), places.tolist(), strict=True) if names.size <= MOST_NAMED else ():
+        yield f'<text class="name" x="{x:.1f}" y="{y:.1f}">{name}</text>'
 
 
 def _clusters(contents: PageContents) -> Iterator[str]:
