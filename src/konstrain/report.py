@@ -18,7 +18,7 @@ from konstrain.assignment import Assignment, assign_by
 from konstrain.assignment.priced import bound_at
 from konstrain.constraints import Problem
 from konstrain.constraints.arguments import ConstraintArguments, ConstraintKeywords, takes_constraints
-from konstrain.constraints.connectivity import count_pieces, join_components, read_connectivity
+from konstrain.constraints.connectivity import by_row_number, count_pieces, join_components, read_connectivity
 from konstrain.constraints.inputs import Links, read_links, usable_rows
 from konstrain.constraints.previous import read_previous
 from konstrain.constraints.shares import RuleName
@@ -315,13 +315,12 @@ def describe(
     <BLANKLINE>
     Prices are in SSE, with the centers where they are; once these move, more may be saved.
     """
+    neighbours = by_row_number(arguments.get("connectivity"), X)
     X = usable_rows(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", input_name="X"))
     labels = _checked_labels(labels, X.shape[0], n_clusters)
     k = int(labels.max()) + 1 if n_clusters is None else int(n_clusters)
     constraints = ConstraintArguments(nonempty=False, **arguments)
-    graph = (
-        None if arguments.get("connectivity") is None else read_connectivity(arguments["connectivity"], X.shape[0])
-    )
+    graph = None if neighbours is None else read_connectivity(neighbours, X.shape[0])
     if graph is not None and constraints.join_components:
         graph = join_components(graph, X)
     # Prices are of assignments, which leave the graph out.

@@ -72,6 +72,7 @@ def test_nodes_with_names_are_rows_of_the_index_in_any_order(form):
         name: name in "abc" for name in "abcdef"
     }
     assert check(frame, 2, connectivity=FORMS[form]).n_components == 1
+    assert describe(frame, model.labels_, connectivity=FORMS[form]).n_pieces == (1, 1)
     assert certify(frame, 2, connectivity=FORMS[form], labels=model.labels_).lower_bound <= model.inertia_
     with pytest.raises(ValueError, match=r"nodes of connectivity have names \('a', 'b', 'c'.*give X as a DataFrame"):
         ConstrainedKMeans(2).fit(X, connectivity=FORMS[form])
