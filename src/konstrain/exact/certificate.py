@@ -55,7 +55,7 @@ class Certificate:
     metric : str or None
         The learned metric of all costs and bounds; None: squared Euclidean distances.
     prover : str
-        The bound that was used: "columns", "column-generation", "sdp" or "parts".
+        The bound that was used: "columns", "column-generation", "sdp" or "parts"; empty if interrupted before.
 
     Examples
     --------

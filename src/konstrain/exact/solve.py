@@ -91,7 +91,8 @@ def solve(
     except KeyboardInterrupt:
         if tree.labels is None:
             raise
-        root, outcome = SemidefiniteNode.root(task), Outcome("interrupted")
+        tree.interrupt()
+        return tree
     tree.search(root, outcome)
     if tree.labels is None and not tree.interrupted and tree.lower_bound == np.inf:
         raise InfeasibleError(

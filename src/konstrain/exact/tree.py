@@ -101,6 +101,11 @@ class Tree:
         except KeyboardInterrupt:
             self.interrupted = True
 
+    def interrupt(self) -> None:
+        """End before the root is bounded: no clustering costs less than 0."""
+        self.interrupted, self._pruned = True, 0.0
+        self._report()
+
     def _is_over(self) -> bool:
         out_of_nodes = self.node_limit is not None and self.n_nodes >= self.node_limit
         return self.is_closed or out_of_nodes or self.budget.expired()
