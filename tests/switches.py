@@ -48,7 +48,6 @@ ENGINES = {
 PROOFS = {
     "konstrain.exact.solve.PARAMS.blocks_per_cluster": (ALWAYS, NEVER),
     "konstrain.exact.columns.pricing.PARAMS.few_nodes": (1, 50_000),
-    "konstrain.exact.solve.PARAMS.many_clusters": (1, NEVER),
     "konstrain.exact.solve.PARAMS.few_features": (0, 4),
     "konstrain.exact.solve.PARAMS.most_pairs": (0.0, 1e9),
     "konstrain.exact.columns.boxes.PARAMS.per_round": (5, 600),

@@ -308,6 +308,13 @@ def test_nodes_below_the_root_return_the_clustering_that_their_master_chose():
     assert best == pytest.approx(certify(X, 4, cannot_link=links, bound="sdp").cost, rel=1e-6)
 
 
+def test_clusters_whose_rows_are_nearer_to_another_center_do_no_harm():
+    X = np.array([[0.0], [10.0], [1.0], [9.0], [50.0], [51.0], [80.0], [81.0], [98.0], [99.0]])
+    bound = BoxColumnBound(Problem.build(X, 5), np.array([0, 0, 1, 1, 2, 2, 3, 3, 4, 4], dtype=np.int32))
+    assert bound.run() == "optimal"
+    assert 0.99 * 2.5 <= bound.lower_bound <= 2.5
+
+
 def test_without_any_cluster_the_branch_stays_open():
     """Rows of demand 3 make no cluster of 7 or 8: the master has no columns."""
     X = np.random.default_rng(0).random((5, 2))

@@ -6,10 +6,13 @@ import time
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import load_iris
 
 from konstrain import ConstrainedKMeans, ExactKMeans, InfeasibleError, certify, check, lower_bound
 from konstrain._studio import proving
 
+IRIS = load_iris().data
+DRAWN = np.random.default_rng(0).normal(size=(80, 3))
 ROWS = [[float(i)] for i in range(6)]
 # Problems whose constraints can each be kept alone, but not together.
 IMPOSSIBLE = {
@@ -84,6 +87,24 @@ def test_limits_of_distance_are_kept_by_the_bound():
 def test_rows_at_one_place_are_certified_without_a_warning(n_rows):
     certificate = certify([[1.0, 2.0]] * n_rows, min(n_rows, 2), bound="columns")
     assert (certificate.cost, certificate.gap) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(("X", "k", "size_max", "prover"), [(IRIS[::2], 5, 16, "sdp"), (DRAWN, 8, 11, "columns")])
+def test_under_sizes_of_few_features_the_higher_root_goes_on(X, k, size_max, prover):
+    points = []
+    proof = certify(X, k, size_max=size_max, gap=0.02, callback=points.append)
+    assert proof.prover == prover
+    assert proof.is_optimal
+    assert np.all(np.diff([point.lower_bound for point in points]) >= 0)
+    begun = certify(X, k, size_max=size_max, gap=1e-9, callback=lambda point: True)
+    assert begun.prover == "columns"
+    assert 0.0 < begun.lower_bound <= proof.cost
+
+
+@pytest.mark.parametrize(("n_rows", "d", "prover"), [(3000, 2, "columns"), (3000, 5, "parts")])
+def test_many_rows_of_few_features_are_bounded_over_boxes_under_sizes(n_rows, d, prover):
+    X = np.random.default_rng(0).normal(size=(n_rows, d))
+    assert certify(X, 4, size_max=n_rows // 3, time_limit=0).prover == prover
 
 
 def test_few_features_are_proved_over_boxes_wherever_a_proof_is_asked_for(monkeypatch, tmp_path):

@@ -121,7 +121,8 @@ def blobs(n: int = 1200, k: int = 3, d: int = 2, seed: int = 0) -> np.ndarray:
 
 
 def test_auto_takes_parts_for_many_rows_and_reaches_the_gap():
-    proof = ConstrainedKMeans(3, random_state=0).fit(blobs()).certify(blobs(), gap=0.01)
+    X = blobs(d=5)
+    proof = ConstrainedKMeans(3, random_state=0).fit(X).certify(X, gap=0.01)
     assert proof.n_parts == proof.n_nodes > 1
     assert proof.gap <= 0.01
     assert proof.is_optimal

@@ -47,9 +47,9 @@ class ExactKMeans(BaseConstrainedKMeans):
         With 0.1 or "10%", every cluster holds within 10% of an equal part.
     bound : {"auto", "columns", "column-generation", "sdp"}, default="auto"
         Which lower bound to use. "columns": column generation whose pricing divides space into boxes, for up to four
-        features, two under bounds on sizes, and thousands of rows. "column-generation": as in [1]_. "auto":
-        "columns" for such rows; [1]_ for cluster constraints and for few blocks per cluster; the semidefinite one
-        otherwise, and when [1]_ stalls.
+        features and thousands of rows. "column-generation": as in [1]_. "auto": "columns" for such rows, with more
+        than two features under bounds on sizes only where its root is the higher one; [1]_ for cluster constraints
+        and for few blocks per cluster; the semidefinite one otherwise, and when [1]_ stalls.
     init : estimator or None, default=None
         A clusterer whose labels the search begins with, such as
         ``COPKMeans(5, on_failure="continue", best_by="clusters", n_init=500)``, where [1]_ begins. They may break

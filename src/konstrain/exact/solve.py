@@ -32,13 +32,13 @@ class SolveParams:
     # Blocks per cluster up to which column generation runs first; with more its pricer stalls.
     blocks_per_cluster: float = 7.0
     # Features up to which column generation over boxes runs in any case, half as many under bounds on sizes, which
-    # make more boxes necessary. With more features a short search decides.
+    # make more boxes necessary: from there up to this number the higher root decides, beyond it a short search.
     few_features: int = 4
     # Most blocks times blocks per cluster of that bound where parts are the alternative; with more, its master takes
     # minutes per iteration, and parts are strong.
-    most_pairs: float = 2.5e5
-    # Clusters from which on the paper's integer master searches for labels, as k-means starts miss more optima.
-    many_clusters: int = 10
+    most_pairs: float = 1e6
+    # Share of the remaining time for each of two roots, the higher of which goes on; larger: a surer choice, later.
+    probe_share: float = 0.25
 
 
 PARAMS = SolveParams()
@@ -138,27 +138,43 @@ def _choose_root(
         return BoxNode.root(task, tree.labels, limits.n_jobs), None
     if limits.bound == "column-generation" or task.cluster_constraints:
         return ColumnNode.root(task, limits.seed, first, switches=limits.switches), None
-    is_for_columns = _is_for_columns(problem)
     has_small_clusters = problem.n_blocks <= PARAMS.blocks_per_cluster * problem.n_clusters
-    if is_for_columns and has_small_clusters:
+    if has_small_clusters and not has_real_minimum(problem) and not has_unequal_maxima(problem):
         few = pricing.PARAMS.few_nodes
         root = ColumnNode.root(task, limits.seed, first, node_limit=few, switches=limits.switches)
         outcome = root.run(tree.upper_bound, limits.gap, limits.budget)
         tree.offer(outcome.labels)
         if not root.has_stalled:
             return root, outcome
+    if _suits_boxes(problem, PARAMS.few_features):
+        return _higher_root(task, limits, tree)
     if _may_have_few_boxes(problem):
         boxes = BoxNode.root(task, tree.labels, limits.n_jobs)
         if boxes.has_few_boxes(limits.budget.part()):
             return boxes, None
-    if is_for_columns and not has_small_clusters and problem.n_clusters >= PARAMS.many_clusters:
-        _columns_for_labels(task, limits, tree)
     return SemidefiniteNode.root(task), None
+
+
+def _higher_root(task: ProofTask, limits: Limits, tree: Tree) -> tuple[Node, Outcome | None]:
+    """Return the root with the higher bound, over boxes or semidefinite, and its outcome unless it can go on."""
+    boxes = BoxNode.root(task, tree.labels, limits.n_jobs)
+    outcome = tree.probe(boxes, PARAMS.probe_share)
+    if outcome.status in ("closed", "interrupted"):
+        return boxes, outcome
+    sdp = SemidefiniteNode.root(task)
+    of_sdp = tree.probe(sdp, PARAMS.probe_share)
+    root, outcome = (sdp, of_sdp) if sdp.lower_bound > boxes.lower_bound else (boxes, outcome)
+    if of_sdp.status == "interrupted":
+        return root, of_sdp
+    return root, None if outcome.status == "limit" else outcome
 
 
 def is_for_boxes(problem: Problem) -> bool:
     """Return whether column generation over boxes is the best bound for any rows: there are few features."""
-    most_features = PARAMS.few_features // 2 if _has_sizes(problem) else PARAMS.few_features
+    return _suits_boxes(problem, PARAMS.few_features // 2 if _has_sizes(problem) else PARAMS.few_features)
+
+
+def _suits_boxes(problem: Problem, most_features: int) -> bool:
     return (
         not problem.has_soft_links
         and problem.resources is None
@@ -170,11 +186,11 @@ def is_for_boxes(problem: Problem) -> bool:
 def are_parts_better(problem: Problem) -> bool:
     """Return whether of many blocks the decomposition bound is better than that over boxes.
 
-    It leaves minimum sizes out, which costs far more than a slow master does.
+    It leaves most bounds on sizes out, which costs far more than a slow master does.
     """
-    n, k = problem.n_blocks, problem.n_clusters
-    most = MOST_NUMBERS if has_real_minimum(problem) else PARAMS.most_pairs * k
-    return n * n > most or not is_for_boxes(problem)
+    n = problem.n_blocks
+    most = MOST_NUMBERS if _has_sizes(problem) else PARAMS.most_pairs * problem.n_clusters
+    return n * n > most or not _suits_boxes(problem, PARAMS.few_features)
 
 
 def _may_have_few_boxes(problem: Problem) -> bool:
@@ -192,17 +208,6 @@ def differing_sizes(problem: Problem) -> tuple[str, ...]:
     """Return the names of the bounds on sizes that differ between clusters."""
     bounds = {"size_min": problem.size_min, "size_max": problem.size_max}
     return tuple(name for name, bound in bounds.items() if bound is not None and np.unique(bound).size > 1)
-
-
-def _is_for_columns(problem: Problem) -> bool:
-    """Return whether column generation covers all constraints: no lower and no unequal bounds on sizes."""
-    return not has_real_minimum(problem) and not has_unequal_maxima(problem)
-
-
-def _columns_for_labels(task: ProofTask, limits: Limits, tree: Tree) -> None:
-    """Generate columns without proof and solve the integer master over them."""
-    root = ColumnNode.root(task, limits.seed, tree.labels, node_limit=1)
-    tree.offer(root.run(tree.upper_bound, limits.gap, limits.budget.part()).labels)
 
 
 def _improve(task: ProofTask, node: Node, limits: Limits, tree: Tree) -> NDArray[np.int32] | None:

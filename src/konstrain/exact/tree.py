@@ -101,6 +101,14 @@ class Tree:
         except KeyboardInterrupt:
             self.interrupted = True
 
+    def probe(self, root: Node, share: float) -> Outcome:
+        """Run a root for a share of the remaining time; what it proves counts only in a `search`."""
+        self._push(root)
+        outcome = root.run(self.upper_bound, self.gap, self.budget.part(share), self._report)
+        self._heap.clear()
+        self.offer(outcome.labels)
+        return outcome
+
     def interrupt(self) -> None:
         """End before the root is bounded: no clustering costs less than 0."""
         self.interrupted, self._pruned = True, 0.0

@@ -393,10 +393,8 @@ class BoxColumnBound:
         """Keep proved duals that are better than the best."""
         if trial.is_proved and (self._best is None or trial.value > self._best.value):
             self._best = trial
-            self.lower_bound = max(self.lower_bound, self._unscaled(trial.value))
-
-    def _unscaled(self, value: float) -> float:
-        return value * self.points.scale + self.constant - self._guard
+            cost = trial.value * self.points.scale + self.constant - self._guard
+            self.lower_bound = max(self.lower_bound, cost)
 
     def _rounding(self) -> float:
         """Return what rounding in means, scatter and sums may add to the cost of any clustering."""
@@ -465,10 +463,11 @@ class BoxColumnBound:
         squared[np.arange(n), labels] = np.inf
         surplus = np.maximum(squared.min(axis=1), own) - own
         surplus[~np.isfinite(surplus)] = own[~np.isfinite(surplus)]
-        per_cluster = np.maximum(np.bincount(labels, surplus), np.finfo(float).tiny)
+        per_cluster = np.bincount(labels, surplus)
+        middle = max(float(np.median(per_cluster)), np.finfo(float).tiny)
         starts = self._starts(centers)
         for share in PARAMS.first_duals:
-            moved = np.minimum(0.95, 2.0 * share * np.median(per_cluster) / per_cluster)
+            moved = np.minimum(0.95, 2.0 * share * middle / np.maximum(per_cluster, share * middle))
             n_before = self.n_boxes
             self._take(self._price(own + moved[labels] * surplus, starts, 0.0, starts.shape[0], budget))
             if budget.expired() or self.n_boxes - n_before >= self._most_boxes:

@@ -342,9 +342,6 @@ class ColumnGenerationBound:
                 theta[block] = cost - (self.pricer.cost(rest) if rest else 0.0)
         return np.maximum(theta, 0.0)
 
-    def _smoothed(self, before: NDArray[np.float64], duals: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self._smoothing * before + (1.0 - self._smoothing) * duals
-
     def _solve_relaxation(self, gap: float, budget: Budget) -> str:
         master = self._master()
         smooth: NDArray[np.float64] | None = None
@@ -358,7 +355,8 @@ class ColumnGenerationBound:
             if budget.expired():
                 return "limit"
             tolerance = self._tolerance(solution.value, gap)
-            smooth = solution.duals if smooth is None else self._smoothed(smooth, solution.duals)
+            before = solution.duals if smooth is None else smooth
+            smooth = self._smoothing * before + (1.0 - self._smoothing) * solution.duals
             if self._price_locally(solution, smooth, tolerance):
                 continue
             if middle is not None:
