@@ -85,8 +85,7 @@ class ExactKMeans(BaseConstrainedKMeans):
     is_optimal_ : bool
         Whether the gap is at most `gap`.
     prover_ : str
-        The bound behind `lower_bound_`: "columns", "column-generation" or "sdp", whichever "auto" took; empty if
-        interrupted before.
+        The bound behind `lower_bound_`: "columns", "column-generation" or "sdp"; empty if interrupted before.
     n_nodes_ : int
         Number of nodes of the tree.
     trace_ : list of TracePoint

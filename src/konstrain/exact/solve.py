@@ -138,8 +138,7 @@ def _choose_root(
         return BoxNode.root(task, tree.labels, limits.n_jobs), None
     if limits.bound == "column-generation" or task.cluster_constraints:
         return ColumnNode.root(task, limits.seed, first, switches=limits.switches), None
-    has_small_clusters = problem.n_blocks <= PARAMS.blocks_per_cluster * problem.n_clusters
-    if has_small_clusters and not has_real_minimum(problem) and not has_unequal_maxima(problem):
+    if _is_for_columns(problem) and problem.n_blocks <= PARAMS.blocks_per_cluster * problem.n_clusters:
         few = pricing.PARAMS.few_nodes
         root = ColumnNode.root(task, limits.seed, first, node_limit=few, switches=limits.switches)
         outcome = root.run(tree.upper_bound, limits.gap, limits.budget)
@@ -208,6 +207,11 @@ def differing_sizes(problem: Problem) -> tuple[str, ...]:
     """Return the names of the bounds on sizes that differ between clusters."""
     bounds = {"size_min": problem.size_min, "size_max": problem.size_max}
     return tuple(name for name, bound in bounds.items() if bound is not None and np.unique(bound).size > 1)
+
+
+def _is_for_columns(problem: Problem) -> bool:
+    """Return whether column generation covers all constraints: no lower and no unequal bounds on sizes."""
+    return not has_real_minimum(problem) and not has_unequal_maxima(problem)
 
 
 def _improve(task: ProofTask, node: Node, limits: Limits, tree: Tree) -> NDArray[np.int32] | None:
