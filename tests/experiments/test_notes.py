@@ -11,7 +11,7 @@ import pytest
 from konstrain import ExactKMeans
 from konstrain.comparison.records import means_of, select
 from konstrain.experiments import get_experiment
-from konstrain.experiments.papers import babaki2014, baumann2020, ganji2016
+from konstrain.experiments.papers import babaki2014, baumann2020, ganji2016, le2018
 from konstrain.experiments.published import read_lines
 from result_pages import page_of, raw_rows
 
@@ -53,6 +53,8 @@ def test_baumann_links_are_all_kept():
 
 def test_baumann_perfect_sets_and_rise_on_the_page_of_the_papers():
     n_perfect = verdict("baumann2020", "exactly on 14").found.split()[0]
+    faster = verdict("baumann2020", "faster than DILS").found.partition(" lines")[0]
+    assert_says(PAPERS, f"faster than DILS on {faster} lines")
     assert_says(
         PAPERS, f"by 14 perfect sets (ours {n_perfect}) and by the rise with the constraint set (holds, on every"
     )
@@ -67,6 +69,7 @@ def test_jia_without_constraints_and_seconds():
     for method in ("matching", "greedy"):
         some = select(runs, method=method)
         assert sum(run["rand"] > lowest["rand"] for run in some) > len(some) / 2
+    assert verdict("jia2023", "most on Iris").holds
     longest = re.search(r"to ([\d.]+) times as long", verdict("jia2023", "takes about as long").found)[1]
     assert_says(PAPERS, f"the paper's own largest ratio, 2.8 (ours {float(longest):.1f})")
 
@@ -151,6 +154,14 @@ def test_le_runs_of_bcls_in_one_cluster():
     assert all(mean > 0.9 for (sigma, k), mean in balls.items() if sigma < 0.5 and k > 10)
 
 
+def test_le_methods_that_fall():
+    fall = verdict("le2018", "variance grows").found.partition(" methods")[0]
+    assert_says(PAPERS, f"all but BCLS fall with k; from the smallest printed variance to the largest {fall} methods")
+    for sigma in le2018.HARDER:
+        named = re.search(rf"sigma {sigma}: ([^;]+)", verdict("le2018", "as k grows").found)[1]
+        assert set(named.split(", ")) == set(le2018.COMPARED) - {"BCLS"}
+
+
 def test_le_no_row_reached_its_limit():
     assert max(run["seconds"] for run in rows_of("le2018")) < 60.0
     assert all(run["status"] == "done" for run in rows_of("le2018"))
@@ -180,6 +191,8 @@ def test_ganji_claims_on_the_page_of_the_papers():
         f"({best.removesuffix(' data sets')}), fewest links break ({fewest})",
         f"near {near.partition(' lines')[0]} lines of Table 3",
     )
+    met = verdict("ganji2016", "can end at the optimum").found.removeprefix("some run on ")
+    assert_says(PAPERS, f"with 200 and more some run of LCC meets the optimum on {met}")
     raw, scaled = (
         [
             int(found)
