@@ -81,11 +81,8 @@ default="random-partition"
 
     By the pseudo-code alone, runs stick at a few violations that need not be. A block that one conflict keeps away
     from its nearest center would gain by going back there, so that leaving another conflict costs it less than
-    nothing; times the multiplier that is less still, and the second conflict stays violated, the more surely the
-    larger its multiplier. Other readings (what a violation costs is never below 0; all blocks go to their nearest
-    centers before conflicts are looked at; each is looked at once; what is violated at the end of a pass grows and
-    pulls; other first multipliers) do not break clearly fewer links on the paper's data sets. The repair leaves about
-    an eighth of them; `docs/results/ganji2016.md` has figures with and without it.
+    nothing, and the second conflict stays violated, the more surely the larger its multiplier. Other readings do not
+    break clearly fewer links. The repair leaves about an eighth of them (`docs/results/ganji2016.md`).
 
     References
     ----------

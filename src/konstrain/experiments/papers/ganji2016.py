@@ -225,10 +225,8 @@ def _judge_cvqe(records: Sequence[Record]) -> ClaimVerdict:
 
 def _near(records: Sequence[Record], method: str, heading: str) -> dict[str, bool]:
     """Whether the mean is within two published spreads, and rounding, on each line that prints both."""
-    is_nmi = heading.endswith("NMI")
-    printed = _printed_nmi() if is_nmi else _printed_broken()
-    # Half of the last digit printed.
-    rounding = 0.005 if is_nmi else 0.05
+    # Rounding: half of the last digit printed.
+    printed, rounding = (_printed_nmi(), 0.005) if heading.endswith("NMI") else (_printed_broken(), 0.05)
     near = {}
     for (data, links), mean in _line_means(records, method, KINDS[heading.split()[-1]]).items():
         theirs = printed[data, links][heading]
