@@ -83,7 +83,7 @@ class RegionSearch(Search):
             if kernel.violation > 0:
                 raise
             warn_caller(f"interrupted after {n_done} runs; the best clustering so far is returned", RuntimeWarning)
-            interrupted = True
+            interrupted = self._is_ended = True
         if self._is_free:
             kernel.improve(kernel.labels, self.max_iter, self.steps.budget.remaining())
             if kernel.violation > 0:

@@ -118,7 +118,7 @@ class Search:
     verbose: int = 0  # 1: a line per run on standard error.
     # Called with a `Progress` after each run; ends the search by returning True.
     callback: Callable[[Progress], Any] | None = None
-    _is_ended: bool = field(default=False, init=False)  # By the callback.
+    _is_ended: bool = field(default=False, init=False)  # By the callback or an interrupt.
 
     def best(self, seeds: list[int]) -> Clustering:
         """Return the best clustering that is found from these seeds, `n_seeds` of them, with the gap of its step."""
@@ -126,13 +126,15 @@ class Search:
         each = [seeds[i : i + PARAMS.n_starts] for i in range(0, len(seeds), PARAMS.n_starts)][: len(counts)]
         if len(counts) == 1:
             return self._search(each[0], counts[0])
-        searches = (delayed(self._search)(of_search, count) for of_search, count in zip(each, counts, strict=True))
-        found: list[Clustering] = []
-        for clustering in Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(searches):
-            found.append(clustering)
-            if clustering.interrupted or self._is_ended:
-                break
-        return replace(min(found, key=lambda each: each.objective), interrupted=found[-1].interrupted)
+        # No search begins once one has been ended.
+        searches = (
+            delayed(self._search)(of_search, count)
+            for of_search, count in zip(each, counts, strict=True)
+            if not self._is_ended
+        )
+        found: list[Clustering] = Parallel(n_jobs=self.n_jobs, prefer="threads")(searches)
+        best = min(found, key=lambda clustering: clustering.objective)
+        return replace(best, interrupted=any(clustering.interrupted for clustering in found))
 
     def _search(self, seeds: list[int], n_runs: int | None) -> Clustering:
         problem = self.steps.problem
@@ -175,7 +177,7 @@ class Search:
             if kernel.violation > 0:
                 raise
             warn_caller(f"interrupted after {n_done} runs; the best clustering so far is returned", RuntimeWarning)
-            interrupted = True
+            interrupted = self._is_ended = True
         if kernel.violation > 0:
             self._find_labels(kernel, offset)
         return replace(self._clustering(kernel, offset), interrupted=interrupted)
@@ -228,7 +230,7 @@ class Search:
         progress = Progress(n_done, n_all, objective, objective, seconds)
         if self.verbose:
             progress.show()
-        self._is_ended = self.callback is not None and bool(self.callback(progress))
+        self._is_ended |= self.callback is not None and bool(self.callback(progress))
         return self._is_ended
 
     def _clustering(self, kernel: Any, offset: NDArray[np.float64]) -> Clustering:
