@@ -12,7 +12,7 @@ from konstrain import ConstrainedKMeans, ExactKMeans
 PACKAGE = f"{Path(konstrain.__file__).parent}/"
 MUST = [(0, 5), (5, 9)]
 # Files of the package that a fit with must-links and sizes enters: fewer are easier to follow.
-MOST_FILES = 21
+MOST_FILES = 22
 
 # Files under `src/konstrain/` in the order in which a call first enters them; helpers between them are left out.
 A_FIT = [

@@ -236,7 +236,7 @@ class ConstrainedKMeans(BaseConstrainedKMeans):
                 cannot_link=cannot_link,
                 demand=demand,
                 category=category,
-                connectivity=by_row_number(connectivity, X),
+                connectivity=None if connectivity is None else by_row_number(connectivity, X),
                 join_components=bool(self.join_components),
                 previous=previous,
             ),
