@@ -14,7 +14,7 @@ from konstrain.stop import UNLIMITED, Budget, solver_work
 
 @dataclass(frozen=True, eq=False)
 class BinaryProgram:
-    """Minimise ``cost @ x`` with ``row_low <= rows @ x <= row_high``, ``0 <= x <= 1``, x integer where marked."""
+    """Minimise ``cost @ x`` with ``row_low <= rows @ x <= row_high``, ``0 <= x <= most``, x integer where marked."""
 
     cost: NDArray[np.float64]
     rows: csr_array
@@ -24,6 +24,7 @@ class BinaryProgram:
     # Branch by what branchings taught, without trying candidates beforehand: where very many are alike, trying takes
     # most of the time and finds little.
     is_even: bool = False
+    most: NDArray[np.float64] | None = None  # None: 1 each.
 
     def with_rows(self, rows: csr_array, low: NDArray[np.float64], high: NDArray[np.float64]) -> "BinaryProgram":
         """Return the program with further rows."""
@@ -174,7 +175,7 @@ def _solver(program: BinaryProgram) -> Any:
     lp.num_row_ = program.rows.shape[0]
     lp.col_cost_ = program.cost
     lp.col_lower_ = np.zeros(n)
-    lp.col_upper_ = np.ones(n)
+    lp.col_upper_ = np.ones(n) if program.most is None else program.most
     lp.row_lower_ = program.row_low
     lp.row_upper_ = program.row_high
     lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise

@@ -1,16 +1,20 @@
 """The priced search: what its duals prove, its labels, and its answers beyond what can be enumerated."""
 
+import time
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
 from effort import examples
+from konstrain import ConstrainedKMeans
 from konstrain.assignment import AssignmentProblem, Rules, linked, milp, priced, transport
 from konstrain.assignment.linked import solve_linked
 from konstrain.assignment.priced import PricedSearch, bound_at, duals_of, reduced
 from konstrain.assignment.priced.duals import FreeBlocks, newton_duals
+from konstrain.assignment.priced.repair import labels_by_kind
 from konstrain.assignment.problem import warm_start
 from konstrain.exceptions import InfeasibleError
 from konstrain.links import LinkGraph
@@ -368,3 +372,44 @@ def test_duals_of_a_problem_prove_nearly_its_best_bound(kind):
     found = duals_of(problem, None)
     assert found.shape == search.prices.shape
     assert 0.999 * search.bound <= bound_at(problem, found, UNLIMITED) <= search.cost * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("first", range(0, 50 * examples(8), 50))
+def test_numbers_of_each_kind_give_labels_or_prove_that_there_are_none(first):
+    """Against enumeration: bounds that some labels keep, often just, and bounds that hardly any keep."""
+    n_found = n_infeasible = 0
+    for seed in range(first, first + 50):
+        rng = np.random.default_rng(seed)
+        n, k = int(rng.integers(5, 8)), int(rng.integers(2, 4))
+        amounts = np.column_stack([np.ones(n), rng.integers(0, 2, (n, 2))])
+        weights = np.array([[1, 0, 0], [-0.4, 1, 0], [-0.6, 1, 0], [-0.3, 0, 1]]) if seed % 2 else np.eye(3)
+        free = np.full((k, len(weights)), np.inf)
+        values = Rules(amounts, weights, -free, free).values(rng.integers(0, k, n).astype(np.int32))
+        slack, is_low, is_high = rng.choice([0, 0, 0.5, 1], values.shape), *(rng.random((2, *values.shape)) < 0.6)
+        low, high = np.where(is_low, values - slack, -np.inf), np.where(is_high, values + slack, np.inf)
+        rules = Rules(amounts, weights, np.minimum(low + rng.choice([0, 0, 0, 1]), high), high)
+        problem = AssignmentProblem(rng.random((n, k)), resources=rules, nonempty=bool(seed % 3))
+        allowed = [np.array(labels, np.int32) for labels in product(range(k), repeat=n)]
+        is_feasible = any(rules.are_kept_by(a) and (np.unique(a).size == k or seed % 3 == 0) for a in allowed)
+        try:
+            labels = labels_by_kind(problem, problem.rules, UNLIMITED)
+        except InfeasibleError:
+            assert not is_feasible, seed
+            n_infeasible += 1
+            continue
+        if labels is not None:
+            assert problem.is_feasible(labels), seed
+            n_found += 1
+    assert n_found > 0
+    assert n_infeasible > 0
+
+
+def test_shares_that_no_cluster_sizes_allow_are_infeasible_at_once():
+    """Of sizes 14 to 18 only 15 and 18 keep the shares, and 208 is no sum of these."""
+    category = np.repeat(["u", "v", "w"], [67, 73, 68])
+    X = np.random.default_rng(0).normal(size=(208, 3))
+    model = ConstrainedKMeans(13, size_tolerance=0.15, share_tolerance=0.061, random_state=0)
+    before = time.process_time()
+    with pytest.raises(InfeasibleError, match="keeps all sizes and all resources and shares"):
+        model.fit(X, category=category)
+    assert time.process_time() - before < 60.0

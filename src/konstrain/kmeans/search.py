@@ -189,10 +189,11 @@ class Search:
         if part == "first":
             centers = self.start.centers(self.steps, seed)
             kernel.run_from(centers - offset, True, self.max_iter, self.tol, budget.remaining())
-            # Where rows that move cost much, an exact step moves the fewest.
+            # Where rows that move cost much, an exact step moves the fewest; under rules it may take forever.
+            exact = replace(self.steps, budget=budget.part(1.0, work=stop.PARAMS.work))
             with contextlib.suppress(UndecidedError):
                 if kernel.violation > 0 or not budget.expired():
-                    labels = [*labels, self.steps.step(centers, None).labels]
+                    labels = [*labels, exact.step(centers, None).labels]
         for given in labels:
             kernel.improve(given, self.max_iter, budget.remaining())
         if kernel.violation > 0:

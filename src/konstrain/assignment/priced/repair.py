@@ -4,12 +4,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, kron, vstack
 
 from konstrain import _core
-from konstrain.assignment.problem import AssignmentProblem
+from konstrain._highs import BinaryProgram, solve_binary
+from konstrain.assignment import transport
+from konstrain.assignment.problem import AssignmentProblem, infeasible_combination
 from konstrain.assignment.rules import Rules
 from konstrain.links import LinkGraph
-from konstrain.stop import Budget
+from konstrain.stop import Budget, solver_work
 
 
 def repaired(
@@ -44,6 +47,46 @@ def repaired(
         time_limit=budget.remaining(),
     )
     return found if is_kept and rules.are_kept_by(found) else None
+
+
+def labels_by_kind(problem: AssignmentProblem, rules: Rules, budget: Budget) -> NDArray[np.int32] | None:
+    """Return labels that keep every rule, by how many blocks of each kind go to each cluster; None if none are found.
+
+    Blocks that add the same to all rules are of one kind: of groups and sizes there are few, however many blocks.
+    HiGHS finds the numbers, at the mean cost of a kind; flows then choose the blocks. Raises an `InfeasibleError`
+    where no numbers keep the rules.
+    """
+    kinds, kind_of, n_of = np.unique(rules.added, axis=0, return_inverse=True, return_counts=True)
+    n_kinds, k = len(kinds), problem.n_clusters
+    if 2 * n_kinds > problem.n_blocks or not budget.affords(solver_work(n_kinds * k)):
+        return None
+    mean = np.vstack([np.bincount(kind_of, column, n_kinds) for column in problem.costs.T]).T / n_of[:, None]
+    # Variable kind * k + cluster; rows: all blocks of a kind, then the rules of each cluster, then a block in each.
+    low, high = rules.widened
+    holds = [csr_array(kron(np.eye(n_kinds), np.ones((1, k)))), csr_array(kron(kinds.T, np.eye(k)))]
+    lows, highs = [n_of, low.T.ravel()], [n_of, high.T.ravel()]
+    if problem.nonempty:
+        holds.append(csr_array(kron(np.ones((1, n_kinds)), np.eye(k))))
+        lows, highs = [*lows, np.ones(k)], [*highs, np.full(k, np.inf)]
+    program = BinaryProgram(
+        mean.ravel() / max(float(np.abs(mean).max()), np.finfo(float).tiny),
+        csr_array(vstack(holds)),
+        np.concatenate(lows).astype(float),
+        np.concatenate(highs).astype(float),
+        np.ones(n_kinds * k, dtype=bool),
+        most=np.repeat(n_of, k).astype(float),
+    )
+    solution = solve_binary(program, budget=budget)
+    if solution.status == "infeasible":
+        raise infeasible_combination(problem)
+    if solution.x is None:
+        return None
+    labels = np.empty(problem.n_blocks, dtype=np.int32)
+    for kind, number in enumerate(np.round(solution.x).reshape(n_kinds, k)):
+        own = np.flatnonzero(kind_of == kind)
+        costs = np.ascontiguousarray(problem.costs[own])
+        labels[own] = transport.solve(AssignmentProblem(costs, size_min=number, size_max=number)).labels
+    return labels if rules.are_kept_by(labels) else None
 
 
 def with_soft_links(problem: AssignmentProblem, labels: NDArray[np.int32]) -> NDArray[np.float64]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from konstrain.assignment import transport
 from konstrain.assignment.linked import LinkedSolution, solve_linked
 from konstrain.assignment.priced.duals import FreeBlocks, Placed, newton_duals
-from konstrain.assignment.priced.repair import fill_empty, repaired, with_soft_links
+from konstrain.assignment.priced.repair import fill_empty, labels_by_kind, repaired, with_soft_links
 from konstrain.assignment.problem import Assignment, AssignmentProblem, warm_start
 from konstrain.stop import UNLIMITED, Budget, solver_work
 
@@ -130,6 +130,10 @@ class PricedSearch:
             self._alternate(self.blocks.first_duals(start, self.budget))
         if self.labels is None and self.best is not None:
             self.repair(self.best)
+        if self.labels is None and not self.problem.has_links:
+            found = labels_by_kind(self.problem, self.rules, self.budget)
+            if found is not None:
+                self.offer(found)
 
     def start_duals(self, warm: Assignment | None) -> Reals:
         """Duals of a similar problem, which may have had a rule more or less at the end; zero where it had none."""
