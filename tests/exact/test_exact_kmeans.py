@@ -1,6 +1,9 @@
 """ExactKMeans: against enumeration, for each bound and every kind of constraint, and on published instances."""
 
 import itertools
+import signal
+import threading
+import time
 import warnings
 
 import numpy as np
@@ -506,3 +509,33 @@ def test_the_switches_of_the_paper_reach_every_node(switches, monkeypatch):
 def test_switches_of_another_bound_are_refused(bound):
     with pytest.raises(ValueError, match=rf"stabilization='perturbation' is a switch .* not of bound='{bound}'"):
         ExactKMeans(2, bound=bound, stabilization="perturbation").fit([[0.0], [1.0], [2.0]])
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="Windows has no signals for threads")
+def test_an_interrupt_leaves_no_worker_behind():
+    """A thread that still computes when Python ends aborts it."""
+    X = np.arange(8.0)[:, None]
+    calls, ended = itertools.count(), []
+
+    class Waiting:
+        prover, lower_bound = "waiting", 0.0
+
+        def run(self, upper_bound, gap, budget, on_progress=None):
+            if next(calls) == 0:
+                time.sleep(0.1)  # until both have begun
+                signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            began = time.perf_counter()
+            while not budget.expired() and time.perf_counter() - began < 1.0:
+                time.sleep(0.01)
+            ended.append(self)
+            return Outcome("limit")
+
+    tree = Tree(ProofTask(X, Problem.build(X, 2)), gap=1e-6, budget=Budget(None), n_jobs=2)
+    tree.offer(np.array([0, 0, 0, 0, 1, 1, 1, 1], dtype=np.int32))
+    for _ in range(3):
+        tree._push(Waiting())
+    tree.search(Waiting())
+    assert tree.interrupted
+    assert tree.lower_bound == 0.0
+    assert tree.budget.expired()
+    assert len(ended) >= 2

@@ -4,11 +4,12 @@ import heapq
 import itertools
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from konstrain.exact.nodes import Node, Outcome
@@ -154,10 +155,14 @@ class Tree:
     def _run(self, nodes: list[Node]) -> list[Outcome]:
         if len(nodes) == 1 or effective_n_jobs(self.n_jobs) == 1:
             return list(self._run_in_turn(nodes))
-        calls = (delayed(node.run)(self.upper_bound, self.gap, self.budget) for node in nodes)
         # Held here, too: the first node to end would give the others all threads again.
-        with one_blas_thread():
-            return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(calls))
+        with one_blas_thread(), ThreadPoolExecutor(effective_n_jobs(self.n_jobs)) as pool:
+            try:
+                return list(pool.map(lambda node: node.run(self.upper_bound, self.gap, self.budget), nodes))
+            except KeyboardInterrupt:
+                # Threads cannot be ended from outside; those that outlive Python abort it.
+                self.budget.end()
+                raise
 
     def _run_in_turn(self, nodes: list[Node]) -> Iterator[Outcome]:
         """Run nodes one after the other; after an interrupt the others stay as they are."""
