@@ -393,8 +393,7 @@ class BoxColumnBound:
         """Keep proved duals that are better than the best."""
         if trial.is_proved and (self._best is None or trial.value > self._best.value):
             self._best = trial
-            cost = trial.value * self.points.scale + self.constant - self._guard
-            self.lower_bound = max(self.lower_bound, cost)
+            self.lower_bound = max(self.lower_bound, trial.value * self.points.scale + self.constant - self._guard)
 
     def _rounding(self) -> float:
         """Return what rounding in means, scatter and sums may add to the cost of any clustering."""
@@ -457,7 +456,8 @@ class BoxColumnBound:
         centers = np.array([np.bincount(labels, self.points.weight * a) for a in self.points.x.T]).T / weight[:, None]
         if self._labels is not None:
             start = np.concatenate([[0], np.cumsum(np.bincount(labels))])
-            self._add_columns(start, np.argsort(labels, kind="stable").astype(np.int32))
+            members = np.argsort(labels, kind="stable").astype(np.int32)
+            self.columns.add(start, members, *_costs(self.points, start, members))
         squared = ((self.points.x[:, None, :] - centers) ** 2).sum(axis=2) * self.points.weight[:, None]
         own = squared[np.arange(n), labels]
         squared[np.arange(n), labels] = np.inf
@@ -476,10 +476,6 @@ class BoxColumnBound:
         for factor in PARAMS.first_scales:
             self._descend(self._best.duals * factor, starts, 0.0, starts.shape[0], budget)
         return True
-
-    def _add_columns(self, start: NDArray[np.int64], members: NDArray[np.int32]) -> None:
-        costs, centers = _costs(self.points, start, members)
-        self.columns.add(start, members, costs, centers)
 
     def _inherit(self, parent: "BoxColumnBound") -> Vector:
         """Take over the columns of a parent that fit, and return its duals for the points of this problem."""
@@ -507,7 +503,8 @@ class BoxColumnBound:
         conflicts = csr_array((ones, self.points.indices, self.points.indptr), shape=2 * (self.points.size,))
         n_conflicts = np.asarray((inside @ conflicts).multiply(inside).sum(axis=1)).ravel()
         kept = inside[np.flatnonzero(fits & (n_conflicts == 0))]
-        self._add_columns(kept.indptr.astype(np.int64), kept.indices.astype(np.int32))
+        start, members = kept.indptr.astype(np.int64), kept.indices.astype(np.int32)
+        self.columns.add(start, members, *_costs(self.points, start, members))
         return duals
 
 

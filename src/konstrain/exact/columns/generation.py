@@ -272,7 +272,8 @@ class ColumnGenerationBound:
         if np.isfinite(self._upper):
             return None  # an artificial column at the cost of the upper bound keeps the master feasible
         if self.problem.nonempty and n < k:
-            return self._infeasible()
+            self.lower_bound = np.inf
+            return "infeasible"
         master = Master(self.pool, n, k, feasibility=True)
         while True:
             solution = master.solve(budget)
@@ -291,12 +292,9 @@ class ColumnGenerationBound:
             if self._add_new(exact.columns):
                 continue
             if solution.duals.sum() + k * exact.bound > FARKAS / 4:
-                return self._infeasible()
+                self.lower_bound = np.inf
+                return "infeasible"
             return "limit" if budget.expired() else "stalled"
-
-    def _infeasible(self) -> str:
-        self.lower_bound = np.inf
-        return "infeasible"
 
     def _solve_perturbed(self, gap: float, budget: Budget) -> None:
         """Section 5.3: solve masters with slack in the covers, at the duals of the last one, with ever less slack."""
