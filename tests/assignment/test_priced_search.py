@@ -380,8 +380,10 @@ def test_numbers_of_each_kind_give_labels_or_prove_that_there_are_none(first):
     n_found = n_infeasible = 0
     for seed in range(first, first + 50):
         rng = np.random.default_rng(seed)
-        n, k = int(rng.integers(5, 8)), int(rng.integers(2, 4))
-        amounts = np.column_stack([np.ones(n), rng.integers(0, 2, (n, 2))])
+        k = int(rng.integers(2, 4))
+        n = int(rng.integers(2 * k, 9))
+        groups = rng.integers(0, 2, (n, 2)) if k == 2 else np.repeat(rng.integers(0, 2, (n, 1)), 2, axis=1)
+        amounts = np.column_stack([np.ones(n), groups])
         weights = np.array([[1, 0, 0], [-0.4, 1, 0], [-0.6, 1, 0], [-0.3, 0, 1]]) if seed % 2 else np.eye(3)
         free = np.full((k, len(weights)), np.inf)
         values = Rules(amounts, weights, -free, free).values(rng.integers(0, k, n).astype(np.int32))
@@ -397,11 +399,12 @@ def test_numbers_of_each_kind_give_labels_or_prove_that_there_are_none(first):
             assert not is_feasible, seed
             n_infeasible += 1
             continue
-        if labels is not None:
-            assert problem.is_feasible(labels), seed
+        has_few = labels is not None and np.unique(rules.added, axis=0).shape[0] <= n / k
+        assert not has_few or problem.is_feasible(labels), seed
+        if labels is not None and problem.is_feasible(labels):
             n_found += 1
-    assert n_found > 0
-    assert n_infeasible > 0
+    assert n_found > 20
+    assert n_infeasible > 5
 
 
 def test_shares_that_no_cluster_sizes_allow_are_infeasible_at_once():
@@ -412,4 +415,10 @@ def test_shares_that_no_cluster_sizes_allow_are_infeasible_at_once():
     before = time.process_time()
     with pytest.raises(InfeasibleError, match="keeps all sizes and all resources and shares"):
         model.fit(X, category=category)
+    # Demand is of too many kinds, and links are no numbers; neither makes the shares possible.
+    demand = np.random.default_rng(1).integers(1, 20, 208)
+    with pytest.raises(InfeasibleError, match="keeps all links and all sizes and all resources and shares"):
+        ConstrainedKMeans(13, size_max=200.0, share_tolerance=0.01, random_state=0).fit(
+            X, category=category, demand=demand, cannot_link=[(0, 1)]
+        )
     assert time.process_time() - before < 60.0

@@ -50,19 +50,23 @@ def repaired(
 
 
 def labels_by_kind(problem: AssignmentProblem, rules: Rules, budget: Budget) -> NDArray[np.int32] | None:
-    """Return labels that keep every rule, by how many blocks of each kind go to each cluster; None if none are found.
+    """Return labels that keep rules of few kinds, by how many blocks of each go to each cluster; None without any.
 
-    Blocks that add the same to all rules are of one kind: of groups and sizes there are few, however many blocks.
-    HiGHS finds the numbers, at the mean cost of a kind; flows then choose the blocks. Raises an `InfeasibleError`
-    where no numbers keep the rules.
+    Blocks that add the same to some rules are of one kind: for groups and sizes there are few, however many blocks.
+    Links are left out, and rules with more kinds than a mean cluster has blocks. HiGHS finds the numbers, at the mean
+    cost of a kind; flows then choose the blocks. Raises an `InfeasibleError` where no numbers keep the rules.
     """
-    kinds, kind_of, n_of = np.unique(rules.added, axis=0, return_inverse=True, return_counts=True)
+    few: list[int] = []
+    for rule in np.argsort([np.unique(column).size for column in rules.added.T], kind="stable"):
+        if len(np.unique(rules.added[:, [*few, rule]], axis=0)) <= problem.n_blocks / problem.n_clusters:
+            few.append(rule)
+    kinds, kind_of, n_of = np.unique(rules.added[:, few], axis=0, return_inverse=True, return_counts=True)
     n_kinds, k = len(kinds), problem.n_clusters
-    if 2 * n_kinds > problem.n_blocks or not budget.affords(solver_work(n_kinds * k)):
+    if not few or not budget.affords(solver_work(n_kinds * k)):
         return None
     mean = np.vstack([np.bincount(kind_of, column, n_kinds) for column in problem.costs.T]).T / n_of[:, None]
     # Variable kind * k + cluster; rows: all blocks of a kind, then the rules of each cluster, then a block in each.
-    low, high = rules.widened
+    low, high = (bound[:, few] for bound in rules.widened)
     holds = [csr_array(kron(np.eye(n_kinds), np.ones((1, k)))), csr_array(kron(kinds.T, np.eye(k)))]
     lows, highs = [n_of, low.T.ravel()], [n_of, high.T.ravel()]
     if problem.nonempty:
@@ -86,7 +90,7 @@ def labels_by_kind(problem: AssignmentProblem, rules: Rules, budget: Budget) -> 
         own = np.flatnonzero(kind_of == kind)
         costs = np.ascontiguousarray(problem.costs[own])
         labels[own] = transport.solve(AssignmentProblem(costs, size_min=number, size_max=number)).labels
-    return labels if rules.are_kept_by(labels) else None
+    return labels
 
 
 def with_soft_links(problem: AssignmentProblem, labels: NDArray[np.int32]) -> NDArray[np.float64]:

@@ -130,10 +130,11 @@ class PricedSearch:
             self._alternate(self.blocks.first_duals(start, self.budget))
         if self.labels is None and self.best is not None:
             self.repair(self.best)
-        if self.labels is None and not self.problem.has_links:
+        if self.labels is None:
             found = labels_by_kind(self.problem, self.rules, self.budget)
             if found is not None:
                 self.offer(found)
+                self._repair_from(found, np.zeros_like(self.rules.low))
 
     def start_duals(self, warm: Assignment | None) -> Reals:
         """Duals of a similar problem, which may have had a rule more or less at the end; zero where it had none."""
@@ -275,10 +276,13 @@ class PricedSearch:
             self._place_by_soft_links(point.relaxed.labels, point.duals)
         elif self.blocks.free.size and self.blocks.tied.size:
             self._round(point.relaxed.labels[self.blocks.tied], point.duals)
+        self._repair_from(point.relaxed.labels, point.duals)
+
+    def _repair_from(self, labels: Labels, duals: Reals) -> None:
+        """Repair these labels, unless some that keep all rules are known."""
         if self.labels is None:
-            found = repaired(
-                self.problem.costs, self.rules, point.relaxed.labels, point.duals, self.budget, self.problem.graph
-            )
+            problem = self.problem
+            found = repaired(problem.costs, self.rules, labels, duals, self.budget, problem.graph)
             if found is not None:
                 self.offer(found)
 
