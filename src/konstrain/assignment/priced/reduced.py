@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from konstrain._tolerances import PROOF_RELATIVE
 from konstrain.assignment.model import AssignmentModel, ModelSolution, links_of
+from konstrain.assignment.priced.repair import labels_by_kind
 from konstrain.assignment.priced.search import PricedSearch
 from konstrain.assignment.problem import AssignmentProblem, infeasible_combination
 from konstrain.links import Edges, paid
@@ -29,7 +30,8 @@ Flags = NDArray[np.bool_]
 class ReducedParams:
     """What the reduced problems hold."""
 
-    # Choices of least reduced cost in the first one; larger: better labels from it, and a longer run of HiGHS.
+    # Choices of least reduced cost in the first one, and most numbers of blocks by kind and cluster; larger: better
+    # labels, and longer runs of HiGHS.
     first_choices: int = 200
     growth: int = 8  # Factor by which it grows while no labels are known; larger: fewer and longer runs.
 
@@ -39,6 +41,11 @@ PARAMS = ReducedParams()
 
 def close(search: PricedSearch) -> float:
     """Close the gap between labels and bound; returns the best bound reached."""
+    if search.labels is None:
+        found = labels_by_kind(search.problem, search.rules, search.budget, PARAMS.first_choices)
+        if found is not None:
+            search.offer(found)
+            search.repair_from(found, np.zeros_like(search.rules.low))
     if search.is_closed() or (search.labels is not None and not search.affords_step()):
         return search.bound
     part = OpenBlocks.of(search)

@@ -49,16 +49,16 @@ def repaired(
     return found if is_kept and rules.are_kept_by(found) else None
 
 
-def labels_by_kind(problem: AssignmentProblem, rules: Rules, budget: Budget) -> NDArray[np.int32] | None:
+def labels_by_kind(problem: AssignmentProblem, rules: Rules, budget: Budget, most: int) -> NDArray[np.int32] | None:
     """Return labels that keep rules of few kinds, by how many blocks of each go to each cluster; None without any.
 
     Blocks that add the same to some rules are of one kind: for groups and sizes there are few, however many blocks.
-    Links are left out, and rules with more kinds than a mean cluster has blocks. HiGHS finds the numbers, at the mean
-    cost of a kind; flows then choose the blocks. Raises an `InfeasibleError` where no numbers keep the rules.
+    Links are left out, and rules that would need more than `most` numbers. HiGHS finds them, at the mean cost of a
+    kind; flows then choose the blocks. Raises an `InfeasibleError` where no numbers keep the rules.
     """
     few: list[int] = []
     for rule in np.argsort([np.unique(column).size for column in rules.added.T], kind="stable"):
-        if len(np.unique(rules.added[:, [*few, rule]], axis=0)) <= problem.n_blocks / problem.n_clusters:
+        if len(np.unique(rules.added[:, [*few, rule]], axis=0)) * problem.n_clusters <= most:
             few.append(rule)
     kinds, kind_of, n_of = np.unique(rules.added[:, few], axis=0, return_inverse=True, return_counts=True)
     n_kinds, k = len(kinds), problem.n_clusters

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from konstrain.assignment import transport
 from konstrain.assignment.linked import LinkedSolution, solve_linked
 from konstrain.assignment.priced.duals import FreeBlocks, Placed, newton_duals
-from konstrain.assignment.priced.repair import fill_empty, labels_by_kind, repaired, with_soft_links
+from konstrain.assignment.priced.repair import fill_empty, repaired, with_soft_links
 from konstrain.assignment.problem import Assignment, AssignmentProblem, warm_start
 from konstrain.stop import UNLIMITED, Budget, solver_work
 
@@ -130,11 +130,6 @@ class PricedSearch:
             self._alternate(self.blocks.first_duals(start, self.budget))
         if self.labels is None and self.best is not None:
             self.repair(self.best)
-        if self.labels is None:
-            found = labels_by_kind(self.problem, self.rules, self.budget)
-            if found is not None:
-                self.offer(found)
-                self._repair_from(found, np.zeros_like(self.rules.low))
 
     def start_duals(self, warm: Assignment | None) -> Reals:
         """Duals of a similar problem, which may have had a rule more or less at the end; zero where it had none."""
@@ -276,9 +271,9 @@ class PricedSearch:
             self._place_by_soft_links(point.relaxed.labels, point.duals)
         elif self.blocks.free.size and self.blocks.tied.size:
             self._round(point.relaxed.labels[self.blocks.tied], point.duals)
-        self._repair_from(point.relaxed.labels, point.duals)
+        self.repair_from(point.relaxed.labels, point.duals)
 
-    def _repair_from(self, labels: Labels, duals: Reals) -> None:
+    def repair_from(self, labels: Labels, duals: Reals) -> None:
         """Repair these labels, unless some that keep all rules are known."""
         if self.labels is None:
             problem = self.problem
