@@ -448,7 +448,7 @@ def studio(
     --------
     >>> desk = studio([[0.0], [0.2], [5.0], [5.2], [9.0]], 2, must_link=[(0, 1)])
     >>> desk.wait()
-    >>> desk.must_link.tolist(), desk.fit.sizes.tolist()
+    >>> desk.must_link.tolist(), sorted(desk.fit.sizes.tolist())
     ([[0, 1]], [2.0, 3.0])
     >>> desk.close()
     """

@@ -64,8 +64,8 @@ private:
     std::vector<double> open_; // the distance of nodes that are not closed yet, infinite for others
     std::vector<std::int64_t> parent_;
     std::vector<std::size_t> closed_;
-    std::vector<std::size_t> found_;   // shortages among the closed nodes
-    std::vector<std::uint8_t> onPath_; // per node, in this step
+    std::vector<std::size_t> found_;     // shortages among the closed nodes
+    std::vector<std::uint8_t> onPath_;   // per node, in this step
     std::vector<std::int32_t> refilled_; // scratch
 };
 
