@@ -125,6 +125,19 @@ def test_the_published_instances_are_proved_as_their_rows_say():
     )
 
 
+def test_the_table_beside_k_means_constrained_is_that_of_its_rows():
+    with (ROOT / "perf" / "results" / "kmeans-sizes.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    lines = table("### Fits under sizes")
+    assert len(lines) == len(rows)
+    for line in lines:
+        ratio, excess = line[3], line[4]
+        [row] = [row for row in rows if row["ours s"] == line[1] and f"{float(row['peer s']):.1f}" == line[2]]
+        assert ratio == f"{float(row['ratio, median']):.0f}, {float(row['least']):.0f}"
+        assert excess == f"{row['our SSE / its - 1, median']}, {row['worst']}"
+        assert line[5] == row["not higher"]
+
+
 def test_the_number_of_papers_and_baselines_is_what_there_is():
     from konstrain import baselines
     from konstrain.experiments.papers import PAPERS
