@@ -134,8 +134,9 @@ def _kernel(problem: AssignmentProblem, lower: Any, upper: Any, start: Any, budg
     first = start if warm else np.zeros(problem.n_clusters)
     arguments = (problem.costs, lower, upper, first)
     if uses_lists(problem.n_clusters):
+        # All costs are there already: lists of twice the length take little more memory; fewer are made anew.
         labels, duals, cost, bound, finished = _core.listed_transport(
-            *arguments, time_limit=budget.remaining(), is_warm=warm, n_threads=1, list_length=PARAMS.list_length
+            *arguments, time_limit=budget.remaining(), is_warm=warm, n_threads=1, list_length=2 * PARAMS.list_length
         )
         if finished:
             return labels, duals, cost, bound, True
