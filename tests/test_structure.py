@@ -15,7 +15,7 @@ MOST_NAMES_TWICE = 0
 MOST_SMALL_MODULES = 3
 # Lines of `src` with words of our own for which the field has others.
 MOST_LINES_WITH_HOME_MADE_WORDS = 0
-MOST_LINES = 61_418
+MOST_LINES = 61_420
 
 
 def test_tunable_constants_are_few():

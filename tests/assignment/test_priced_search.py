@@ -383,11 +383,13 @@ def test_numbers_of_each_kind_give_labels_or_prove_that_there_are_none(first):
         n, k = int(rng.integers(5, 8)), int(rng.integers(2, 4))
         amounts = np.column_stack([np.ones(n), rng.integers(0, 2, (n, 2))])
         weights = np.array([[1, 0, 0], [-0.4, 1, 0], [-0.6, 1, 0], [-0.3, 0, 1]]) if seed % 2 else np.eye(3)
+        amounts *= rng.choice([1e-9, 1.0, 0.1, 1e9 / 3])
         free = np.full((k, len(weights)), np.inf)
         values = Rules(amounts, weights, -free, free).values(rng.integers(0, k, n).astype(np.int32))
-        slack, is_low, is_high = rng.choice([0, 0, 0.5, 1], values.shape), *(rng.random((2, *values.shape)) < 0.6)
+        slack = rng.choice([0, 0, 0.5, 1], values.shape) * amounts.max()
+        is_low, is_high = rng.random((2, *values.shape)) < 0.6
         low, high = np.where(is_low, values - slack, -np.inf), np.where(is_high, values + slack, np.inf)
-        rules = Rules(amounts, weights, np.minimum(low + rng.choice([0, 0, 0, 1]), high), high)
+        rules = Rules(amounts, weights, np.minimum(low + rng.choice([0, 0, 0, 1]) * amounts.max(), high), high)
         problem = AssignmentProblem(rng.random((n, k)), resources=rules, nonempty=bool(seed % 3))
         allowed = [np.array(labels, np.int32) for labels in product(range(k), repeat=n)]
         is_feasible = any(rules.are_kept_by(a) and (np.unique(a).size == k or seed % 3 == 0) for a in allowed)

@@ -66,8 +66,10 @@ def labels_by_kind(problem: AssignmentProblem, rules: Rules, budget: Budget, mos
         return None
     mean = np.vstack([np.bincount(kind_of, column, n_kinds) for column in problem.costs.T]).T / n_of[:, None]
     # Variable kind * k + cluster; rows: all blocks of a kind, then the rules of each cluster, then a block in each.
-    low, high = (bound[:, few] for bound in rules.widened)
-    holds = [csr_array(kron(np.eye(n_kinds), np.ones((1, k)))), csr_array(kron(kinds.T, np.eye(k)))]
+    # In units of the largest amount of each rule: HiGHS' tolerances are absolute.
+    unit = np.where(kinds.any(axis=0), np.abs(kinds).max(axis=0), 1.0)
+    low, high = (bound[:, few] / unit for bound in rules.widened)
+    holds = [csr_array(kron(np.eye(n_kinds), np.ones((1, k)))), csr_array(kron((kinds / unit).T, np.eye(k)))]
     lows, highs = [n_of, low.T.ravel()], [n_of, high.T.ravel()]
     if problem.nonempty:
         holds.append(csr_array(kron(np.ones((1, n_kinds)), np.eye(k))))
